@@ -14,53 +14,21 @@ from ppaurora.messages.refusals import RefusalCode
 from ppaurora.node.store import Store
 from ppaurora.owner.study import Study
 from ppaurora.owner.verifying import verify_receipt
-from ppaurora.pages.report.facts import study_facts
-from ppaurora.pages.report.texts import receipt_pairs
+from ppaurora.pages.report.facts import AmendmentFacts, study_facts
+from ppaurora.study.amending import amend
 from ppaurora.study.amendments import Amendments, amended, sign_amendment
 from ppaurora.study.kit import amendments_path
 from ppaurora.study.provision import authority_key
 from ppaurora.study.receipt import AgreedAmendments
-from tests.support.coordinator import DAY, Coordinator, dropped, until
-from tests.support.deployment import NODES, OWNERS, samples
+from tests.support.amended import DATA, DAY, Amended, dropped, until
+from tests.support.deployment import NODES, OWNERS
 from tests.support.oracles import exact_auroc
-from tests.support.sending import send
 from tests.support.trials import PROXY_0, PROXY_1, RunCommand, Trials, becomes, half_sent
-
-POLICY_OF_TWO = 'kind = "exact"'
-DATA = {owner: samples(60, place) for place, owner in enumerate(OWNERS)}
 
 
 @pytest.fixture
 def folder(nodes: Trials) -> Path:
     return nodes.folder
-
-
-class Amended(Coordinator):
-    """A study of three owners, and all who take part in it."""
-
-    def accept(self, run: RunCommand, *participants: str) -> str:
-        said = ""
-        for one in participants:
-            code, told = run("accept", self.nodes.kit(one), self.file, "--yes")
-            assert code == 0, told
-            said += told
-        return said
-
-    def owner(self, name: str) -> Study:
-        return Study(self.nodes.kit(name), self.name)
-
-    def submit(self, *owners: str) -> None:
-        for owner in owners:
-            send(self.owner(owner), DATA[owner])
-
-    def in_force(self, node: str) -> int:
-        with self.nodes.store(node) as store:
-            study = store.study(self.manifest.hash)
-            assert study is not None
-            return study.manifest.amendment
-
-    def is_in_force(self, number: int) -> bool:
-        return becomes(lambda: {self.in_force(node) for node in NODES} == {number})
 
 
 def pooled(*owners: str) -> float:
@@ -98,9 +66,10 @@ def test_an_owner_who_is_gone_is_dropped_and_the_others_agree(nodes: Trials, run
     assert "was amended before anything was computed" in found.proves[0]
     assert "harbour" in found.proves[0]
     facts = study_facts(found, None)
-    assert "amended once before anything was computed" in facts.methods
-    assert "reasons given: 1: valley has closed" in facts.methods
-    assert ("amendment 1", "valley has closed") in receipt_pairs(facts)
+    assert "the study was amended once (valley has closed); all owners agreed, with their" in facts.methods
+    assert [(one.reason, one.signed_by) for one in facts.amendments] == [
+        ("valley has closed", ("north", "harbour"))
+    ]
     with pytest.raises(RefusedError, match="since amendment 1 your key is not that of an owner") as refused:
         Study(nodes.kit("valley"), "gone")._clients[PROXY_0].status()
     assert refused.value.code == RefusalCode.NOT_AN_OWNER
@@ -125,13 +94,18 @@ def test_what_all_agreed_to_beforehand_asks_nobody_again(nodes: Trials, run: Run
     assert report.receipt.manifest.evaluation.submissions_until == later.isoformat()
     assert isinstance(report.receipt.amended, AgreedAmendments)
     assert report.receipt.amended.agreements == ()
+    told = AmendmentFacts.all_of(report.receipt)
+    assert [(one.number, one.reason, one.signed_by) for one in told] == [
+        (n, "so it goes", ()) for n in (1, 2)
+    ]
+    assert [change.what for change in told[1].changes] == ["owner valley"]
     assert study.owner("north").manifest.amendment == 2  # what counted is in the kit now
     verify_receipt(study.owner("north").results)
 
 
 def test_an_amendment_beyond_what_was_agreed_asks_everybody(nodes: Trials, run: RunCommand) -> None:
     study = Amended(nodes, "beyond", "[agreed_changes]\ndeadline_days = 30\n")
-    amendments = study.amend((until(DAY), until(DAY + datetime.timedelta(days=31)))).amendments
+    amendments = study.amend((until(DAY), until(DAY + datetime.timedelta(days=31))))
     assert amendments.to_agree(1, {}) == list(OWNERS)
     assert amendments.to_agree(1, {"north": 1, "valley": 1}) == ["harbour"]
 
@@ -246,7 +220,7 @@ def test_one_that_the_leader_has_not_accepted_counts_nowhere(nodes: Trials, run:
 def test_an_owner_with_another_key_goes_on_where_it_was(nodes: Trials, run: RunCommand) -> None:
     study = Amended(nodes, "another-key")
     study.submit("north", "valley")
-    made = study.amend(reason="the key was lost", new_keys=("valley",))
+    made = amend(study.plan, study.kits, reason="the key was lost", new_keys=["valley"])
     assert "warning: valley: another key" in study.accept(run, *NODES)
     assert study.is_in_force(1)
     code, said = run("accept", nodes.kit("valley"), study.file, "--yes")
@@ -309,7 +283,7 @@ def test_an_agreement_counts_only_with_the_owners_own_signature(nodes: Trials, r
 def test_a_node_with_another_key_takes_the_place_of_a_lost_one(nodes: Trials, run: RunCommand) -> None:
     """Its kit holds the amended manifest, which is no study of its own: that would bar the amendments."""
     study = Amended(nodes, "lost-node")
-    made = study.amend(reason="the disk was lost", new_keys=("proxy-1",))
+    made = amend(study.plan, study.kits, reason="the disk was lost", new_keys=["proxy-1"])
     into = nodes.folder / "proxy-1-again"
     code, said = run("unpack", made.kits[0], "--into", into)
     assert code == 0, said

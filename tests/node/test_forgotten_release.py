@@ -113,8 +113,8 @@ def test_a_stopped_study_goes_on_with_the_attempt_that_was_released_elsewhere(no
 
 def test_nobody_is_told_to_submit_again_what_the_study_does_not_take(nodes: Trials) -> None:
     """A node has lost its disk after the release, and its operator has accepted the study anew."""
-    owner = released(nodes, "over")
-    stranger = Study(nodes.kit("harbour"), "over")
+    owner = released(nodes, "nothing-to-send")
+    stranger = Study(nodes.kit("harbour"), "nothing-to-send")
     answers = owner.status()
     lost = msgspec.structs.replace(nothing_submitted(owner.manifest), server=PROXY_1.title)
     assert becomes(lambda: stranger.status()[PROXY_0.title].state == StudyState.RELEASED)

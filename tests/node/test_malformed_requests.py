@@ -69,7 +69,9 @@ def test_malformed_requests_are_no_errors_of_the_node(nodes: Trials) -> None:
     assert becomes(lambda: len(nodes.events("proxy-0")) > before)
     time.sleep(0.2)
     told = nodes.events("proxy-0")[before:]
-    assert [event for event in told if event["level"] not in ("info", "debug")] == []
+    asked_for = "a study that was not accepted is asked for"  # by the address that ends with other letters
+    grave = [event["event"] for event in told if event["level"] not in ("info", "debug")]
+    assert set(grave) <= {asked_for}
 
 
 def test_an_expired_study_acknowledges_nothing(nodes: Trials) -> None:

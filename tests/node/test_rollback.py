@@ -170,14 +170,16 @@ def test_a_mark_that_somebody_holds_is_waited_for_and_no_longer(tmp_path: Path) 
     assert mark.read() == Reached(2, 2)
 
 
-@pytest.mark.parametrize("page", [0, 1, 5])
+@pytest.mark.parametrize("what", ["sqlite_schema", "studies", "sqlite_autoindex_submissions_1"])
 def test_a_page_that_is_none_is_said_to_be_damage(
-    killed: Callable[[], Path], manifest: Manifest, page: int
+    killed: Callable[[], Path], manifest: Manifest, what: str
 ) -> None:
     """Whether the schema, a table or an index is on it; and whatever else is behind."""
     folder = killed()
     with contextlib.closing(sqlite3.connect(folder / "node.db")) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        found = db.execute("SELECT rootpage - 1 FROM sqlite_schema WHERE name = ?", (what,)).fetchone()
+    page = 0 if found is None else found[0]
     content = bytearray((folder / "node.db").read_bytes())
     content[page * 4096 + 100 : page * 4096 + 4096] = bytes(3996)
     (folder / "node.db").write_bytes(content)

@@ -66,9 +66,9 @@ def submit_all(
 
 
 def with_floors(nodes: Trials, owner: str, folder: Path, floors: str) -> Path:
-    """A copy of an owner's kit, as it is now, whose owner demands more."""
+    """A copy of an owner's kit, as it is now but for earlier data, whose owner demands more."""
     kit = folder / owner
-    shutil.copytree(nodes.kit(owner), kit)
+    shutil.copytree(nodes.kit(owner), kit, ignore=shutil.ignore_patterns("ledger.json"))
     settings = kit / "owner.toml"
     settings.write_text(f"{settings.read_text()}[floors]\n{floors}\n")
     return kit

@@ -14,9 +14,8 @@ from ppaurora.cli.paths import FILE, FOLDER
 from ppaurora.errors import InputError
 from ppaurora.io.text import listed, printable
 from ppaurora.node.operating import note_of_stopped
-from ppaurora.node.store import Store
 from ppaurora.owner.study import Study
-from ppaurora.setup.acceptance import accept_amendments
+from ppaurora.setup.acceptance import accept_amendments, review_amendments
 from ppaurora.study.amending import amend
 from ppaurora.study.amendments import Amendments, Change
 from ppaurora.study.kit import NodeKit, OwnerKit
@@ -52,7 +51,7 @@ def amend_command(plan: Path, kits: Path, reason: str, new_keys: tuple[str, ...]
     show_changes(made.amendments.changes(number - 1), [reason])
     click.echo(f"amendment {number}: {made.file}, hash {made.amendments.latest.hash}")
     click.echo(f"send it to all operators: each runs 'ppaurora accept KIT {made.file.name}'")
-    asked = made.amendments.to_agree(number, dict.fromkeys(made.amendments.latest.owner_names, number - 1))
+    asked = made.amendments.asked(number - 1)
     if asked:
         click.echo(f"and to {', '.join(asked)}, who have to agree: each runs 'ppaurora accept KIT'")
     else:
@@ -84,22 +83,18 @@ def accept_amended(
 def _accept_at_node(
     own: NodeKit, amendments: Amendments, expect_hash: str | None, *, yes: bool, force: bool
 ) -> None:
-    latest, number = amendments.latest, len(amendments.steps)
+    latest = amendments.latest
     own.expect(latest, expect_hash)
-    with Store(own.data) as store:
-        record = store.study(amendments.first.hash)
-    known = 0 if record is None else amendments.number_alike(record.manifests)
-    if record is None:
+    found = review_amendments(own, amendments)
+    if found.is_new_study:
         click.echo(f"the study {latest.study} is new at this node; as it is now:", err=True)
         for label, text in latest.describe():
             click.echo(f"  {label}: {text}" if label else f"  {text}", err=True)
-    since = min(known, number - 1)
-    new_keys = [name for name in amendments.new_keys(since) if name != own.title]
-    show_changes(amendments.changes(since), _reasons(amendments, known), new_keys)
+    show_changes(found.changes, found.reasons, found.new_keys)
     ask("Accept this amendment?", yes=yes, declined="not accepted; nothing was changed")
     new = accept_amendments(own, amendments, force=force)
     what = "accepted" if new else "was accepted before"
-    click.echo(f"{what}: amendment {number}, {latest.study} {latest.hash}")
+    click.echo(f"{what}: amendment {found.number}, {latest.study} {latest.hash}")
     click.echo(
         "it counts once all operators have accepted it and owners have agreed: 'ppaurora studies' tells"
     )
@@ -149,7 +144,3 @@ def show_changes(changes: Sequence[Change], reasons: Sequence[str], new_keys: Se
             "ask them by phone, at a number that you know, whether it is theirs",
             err=True,
         )
-
-
-def _reasons(amendments: Amendments, since: int) -> list[str]:
-    return [str(step.reason) for step in amendments.steps[since:]]

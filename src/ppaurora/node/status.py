@@ -61,7 +61,8 @@ def still_to_agree(owners: list[str], amendment: int) -> str:
     if not owners:
         return ""
     have = "has" if len(owners) == 1 else "have"
-    return f"{listed(owners)} {have} yet to agree to amendment {amendment}: ppaurora accept KIT"
+    how = "with 'ppaurora accept KIT' or in the app"
+    return f"{listed(owners)} {have} yet to agree to amendment {amendment}, {how}"
 
 
 def broken_rule(store: Store, study: StudyRecord) -> str:

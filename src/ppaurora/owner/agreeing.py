@@ -32,6 +32,7 @@ from ppaurora.study.amendments import (
     Change,
     problem_with_agreement,
     sign_agreement,
+    with_another_key,
 )
 from ppaurora.study.kit import STUDIES, OwnerKit, amendments_path
 from ppaurora.study.manifest import Manifest
@@ -56,6 +57,8 @@ class Proposal:
         Whether this owner takes part no longer.
     needs_agreement
         Whether the study waits for this owner; not if it has agreed to such changes beforehand.
+    another_key
+        The participants who have another key from now on.
     """
 
     amendments: Amendments
@@ -64,6 +67,7 @@ class Proposal:
     new_keys: tuple[str, ...]
     is_dropped: bool
     needs_agreement: bool
+    another_key: tuple[str, ...] = ()
 
     @property
     def number(self) -> int:
@@ -113,6 +117,7 @@ class Agreements:
             tuple(name for name in amendments.new_keys(since) if name != self.kit.name),
             self.kit.name not in amendments.latest.owner_names,
             is_awaited,
+            tuple(with_another_key(amendments.manifests[since], amendments.latest)),
         )
 
     def check(self, amendments: Amendments) -> None:

@@ -397,16 +397,18 @@ class Study:
         fitting = [one for one in signed if not problem_with_statement(one, self.manifest)]
         return min(fitting, key=lambda one: len(one.statement.history), default=None)
 
-    def proposal(self, file: str | Path | None = None) -> Proposal | None:
+    def proposal(self, file: str | Path | Amendments | None = None) -> Proposal | None:
         """Return how the coordinator has amended the study since this kit last agreed; None if not at all.
 
         Parameters
         ----------
         file
-            `STUDY.amendments.json` from the coordinator; by default, what the nodes have.
+            `STUDY.amendments.json` from the coordinator, or its content; by default, what the nodes have.
         """
         if file is None:
             amendments = self._agreements.fetch(self._clients.values())
+        elif isinstance(file, Amendments):
+            amendments = file
         else:
             amendments = Amendments.read(Path(file))
         return None if amendments is None else self._agreements.proposal(amendments)
@@ -439,7 +441,10 @@ class Study:
             except (PeerError, RefusedError) as error:
                 if server is self.manifest.protocol.leader:
                     again = self._delivery.command("accept")
-                    error.add_note(f"the agreement is in the kit, and was not delivered; run '{again}' again")
+                    kept = "the agreement is in the kit, and was not delivered;"
+                    error.add_note(
+                        Wording(f"{kept} run '{again}' again", f"{kept} the study's page has a button for it")
+                    )
                     raise
         return True
 

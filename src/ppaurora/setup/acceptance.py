@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ppaurora.agreement.disclosure import Disclosure, disclosure, example_sizes
 from ppaurora.errors import InputError
 from ppaurora.node.store import STORAGE_ERRORS, ClosedError, Store, trouble_of
-from ppaurora.study.amendments import Amendments
+from ppaurora.study.amendments import Amendments, Change
 from ppaurora.study.kit import NodeKit, OwnerKit, check_first
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.organisations import check_nodes_apart, organisation_warnings
@@ -39,6 +39,41 @@ def said_of_sizes(sizes: Sequence[int]) -> str:
     if set(others) <= {last}:
         return f"each has {last}"
     return f"they have {', '.join(others)} and {last}"
+
+
+@dataclass(frozen=True)
+class AmendmentsReview:
+    """Amendments for review at a node: what they change since what its operator accepted, and why."""
+
+    amendments: Amendments
+    is_new_study: bool  # the operator has not accepted the study, which has been amended meanwhile
+    changes: tuple[Change, ...]
+    reasons: tuple[str, ...]
+    new_keys: tuple[str, ...]  # who else has another key
+    asked: tuple[str, ...]  # owners who have to agree, unless they have
+
+    @property
+    def number(self) -> int:
+        return len(self.amendments.steps)
+
+
+def review_amendments(kit: NodeKit, amendments: Amendments) -> AmendmentsReview:
+    """Review amendments at a node."""
+    try:
+        with Store(kit.data) as store:
+            record = store.study(amendments.first.hash)
+    except STORAGE_ERRORS as error:
+        raise InputError(f"{kit.data}: {trouble_of(error)}") from None
+    known = 0 if record is None else amendments.number_alike(record.manifests)
+    since = min(known, len(amendments.steps) - 1)
+    return AmendmentsReview(
+        amendments,
+        record is None,
+        tuple(amendments.changes(since)),
+        tuple(str(step.reason) for step in amendments.steps[since:]),
+        tuple(name for name in amendments.new_keys(since) if name != kit.title),
+        tuple(amendments.asked(since)),
+    )
 
 
 def accept_amendments(kit: NodeKit, amendments: Amendments, *, force: bool = False) -> bool:

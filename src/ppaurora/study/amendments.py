@@ -29,7 +29,7 @@ from ppaurora.messages.owners import Agreement, SignedAgreement
 from ppaurora.study.manifest import AgreedChanges, Amends, Manifest
 
 FORMAT: Literal["ppaurora amendments"] = "ppaurora amendments"
-_MOST_BYTES = 1 << 23
+MOST_BYTES = 1 << 23
 _TAKE_ANOTHER = "take the file STUDY.amendments.json that 'ppaurora amend' wrote"
 _AMENDMENT = b"ppaurora amendment 1\0"
 _AGREEMENT = b"ppaurora agreement 1\0"
@@ -79,7 +79,7 @@ class Amendments(StrictModel):
 
     @classmethod
     def read(cls, path: Path) -> Amendments:
-        return cls.parse(read_text(path, _MOST_BYTES), str(path))
+        return cls.parse(read_text(path, MOST_BYTES), str(path))
 
     @classmethod
     def parse(cls, text: str, source: str) -> Amendments:
@@ -165,6 +165,10 @@ class Amendments(StrictModel):
         last_asked = max(asked, default=0)
         return [owner for owner in self.manifests[number].owner_names if agreed.get(owner, 0) < last_asked]
 
+    def asked(self, since: int) -> list[str]:
+        """Return the owners whose agreement the amendments after this number need."""
+        return self.to_agree(len(self.steps), dict.fromkeys(self.latest.owner_names, since))
+
     def number_of(self, manifest_hash: str) -> int | None:
         """Return which amendment has led to this manifest, 0 for the first one; None if none has."""
         hashes = [manifest.hash for manifest in self.manifests]
@@ -175,6 +179,25 @@ def _may_drop(before: Manifest, after: Manifest, rules: AgreedChanges) -> bool:
     """Return whether owners were dropped and nothing else, and as many remain as agreed."""
     remaining = all(owner in before.owners for owner in after.owners)
     return remaining and rules.minimum_owners is not None and len(after.owners) >= rules.minimum_owners
+
+
+def are_amendments(text: str) -> bool:
+    """Return whether a file says that it is one of amendments, so that it is read as such."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and content.get("format") == FORMAT
+
+
+def with_another_key(before: Manifest, after: Manifest) -> list[str]:
+    """Return the participants in both manifests who have another key in the later one."""
+    had, has = (
+        {name: one.pin for name, one in manifest.nodes.items()}
+        | {one.name: one.pin for one in manifest.owners}
+        for manifest in (before, after)
+    )
+    return [name for name, pin in has.items() if had.get(name, pin) != pin]
 
 
 def changes(before: Manifest, after: Manifest) -> list[Change]:

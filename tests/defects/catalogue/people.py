@@ -56,6 +56,14 @@ DEFECTS = (
         tests=("tests/app/test_security.py::test_a_form_is_not_taken",),
     ),
     Defect(
+        "agrees-to-another-amendment",
+        "the button to agree takes whatever amendment there is by then, not the one that was shown",
+        file=f"{_APP}/owner/controller.py",
+        old="if proposal is None or proposal.amendments.latest.hash != shown:",
+        new="if proposal is None:",
+        tests=("tests/app/test_amendments.py::test_what_changes_is_shown_and_agreed_to",),
+    ),
+    Defect(
         "any-host",
         "a name of somebody else's that leads to 127.0.0.1 is answered (DNS rebinding)",
         file=f"{_APP}/security.py",

@@ -8,20 +8,24 @@ from http import HTTPStatus
 
 from aiohttp import web
 
-from ppaurora.app.operator.proposals import MOST_BYTES, TOO_LARGE, Proposals, receive_manifest
+from ppaurora.app.operator.proposals import TOO_LARGE, Proposals, receive_proposal
 from ppaurora.app.operator.views import LogView, NodeView, StudyView
 from ppaurora.app.rendering import page
 from ppaurora.app.told import Told
 from ppaurora.errors import InputError
 from ppaurora.node import operating
-from ppaurora.setup.acceptance import accept
+from ppaurora.setup.acceptance import accept, accept_amendments, review_amendments
+from ppaurora.study.amendments import MOST_BYTES
 from ppaurora.study.kit import NodeKit
+from ppaurora.study.manifest import Manifest
 from ppaurora.study.organisations import shared_nodes
 
 # What a page says after something was done, by a word in its address.
 _DONE = {
     "accepted": "Accepted. The node takes part from now on, or as soon as it runs.",
     "accepted-before": "It had already been accepted; nothing was changed.",
+    "amended": "Accepted. The amendment counts once the node that leads has it as well; the computation "
+    "waits for all operators, and for the owners who are asked.",
     "retried": "Resumed at this node. Each operator decides for their own node.",
     "stopped": "Stopped at this node until you resume it.",
     "aborted": "The attempt was aborted, and the study is stopped at this node until you resume it.",
@@ -44,7 +48,7 @@ class OperatorPages:
         self._proposals = Proposals(kit)
 
     def routes(self) -> Sequence[web.RouteDef]:
-        study, proposal = "/studies/{study}", "/proposals/{hash}"
+        study, proposal, amendments = "/studies/{study}", "/proposals/{hash}", "/amendments/{hash}"
         return [
             web.get("/", self._node),
             web.get("/live", self._node_live),
@@ -55,6 +59,8 @@ class OperatorPages:
             web.post("/proposals", self._propose),
             web.get(proposal, self._review),
             web.post(f"{proposal}/accept", self._accept),
+            web.get(amendments, self._review_amendments),
+            web.post(f"{amendments}/accept", self._accept_amendments),
             web.get("/audit", self._audit),
         ]
 
@@ -115,9 +121,7 @@ class OperatorPages:
         return _go(f"/studies/{name}?done={done}")
 
     async def _propose(self, request: web.Request) -> web.Response:
-        manifest = await receive_manifest(request)
-        self._proposals.add(manifest)
-        return _go(f"/proposals/{manifest.hash}")
+        return _go(self._proposals.add(await receive_proposal(request)))
 
     async def _review(self, request: web.Request) -> web.Response:
         manifest = self._proposals.find(request.match_info["hash"])
@@ -132,6 +136,31 @@ class OperatorPages:
 
     async def _accept(self, request: web.Request) -> web.Response:
         manifest = self._proposals.find(request.match_info["hash"])
+        force = await self._confirmed(request, manifest)
+        is_new = await asyncio.to_thread(accept, self._kit, manifest, force=force)
+        return _go(f"/studies/{manifest.study}?done={'accepted' if is_new else 'accepted-before'}")
+
+    async def _review_amendments(self, request: web.Request) -> web.Response:
+        amendments = self._proposals.find_amendments(request.match_info["hash"])
+        latest = amendments.latest
+        return page(
+            request,
+            "operator/amendment.html",
+            manifest=latest,
+            review=await asyncio.to_thread(review_amendments, self._kit, amendments),
+            shared=shared_nodes(latest),
+            leader=latest.protocol.leader.title,
+            server=self._kit.server(latest).title,
+        )
+
+    async def _accept_amendments(self, request: web.Request) -> web.Response:
+        amendments = self._proposals.find_amendments(request.match_info["hash"])
+        force = await self._confirmed(request, amendments.latest)
+        is_new = await asyncio.to_thread(accept_amendments, self._kit, amendments, force=force)
+        return _go(f"/studies/{amendments.latest.study}?done={'amended' if is_new else 'accepted-before'}")
+
+    async def _confirmed(self, request: web.Request, manifest: Manifest) -> bool:
+        """Raise unless a person has agreed to this; return whether in spite of nodes of one organisation."""
         form = await request.post()
         if "agree" not in form:
             raise InputError(
@@ -141,8 +170,7 @@ class OperatorPages:
         if shared and "force" not in form:
             raise InputError(f"not accepted: {'; '.join(shared)}; nothing was changed")
         self._kit.expect(manifest, str(form.get("expect-hash", "")).strip() or None)
-        is_new = await asyncio.to_thread(accept, self._kit, manifest, force="force" in form)
-        return _go(f"/studies/{manifest.study}?done={'accepted' if is_new else 'accepted-before'}")
+        return "force" in form
 
     async def _audit(self, request: web.Request) -> web.Response:
         before = request.query.get("before", "")

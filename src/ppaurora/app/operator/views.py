@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ppaurora.errors import InputError
-from ppaurora.io.text import printable
+from ppaurora.io.text import listed, printable
 from ppaurora.io.times import as_people_say
 from ppaurora.messages.findings import Finding
 from ppaurora.messages.owners import StudyState, StudyStatus
@@ -17,6 +17,7 @@ from ppaurora.node.audit import Entry
 from ppaurora.node.operating import StudyRecords, look_at_records, look_at_study, read_log
 from ppaurora.node.states import AttemptState
 from ppaurora.node.store import AttemptRecord
+from ppaurora.study.amendments import Amendments, Change
 from ppaurora.study.kit import NodeKit
 from ppaurora.study.manifest import Manifest
 
@@ -191,6 +192,16 @@ class OwnerRow:
 
 
 @dataclass(frozen=True)
+class AmendedView:
+    """How a study was amended: what is in force, for whom it waits, and what differs from the first terms."""
+
+    amendments: Amendments
+    said: str
+    changes: tuple[Change, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class StudyView:
     """One study, and what its operator may do with it now."""
 
@@ -201,6 +212,7 @@ class StudyView:
     owners: tuple[OwnerRow, ...]
     takes_shares: bool
     attempts: tuple[AttemptRow, ...]
+    amended: AmendedView | None
     can_retry: bool
     can_stop: bool
     can_abort: bool
@@ -224,11 +236,37 @@ class StudyView:
             _owners(records),
             kit.server(manifest) in manifest.protocol.input_servers,
             tuple(AttemptRow.of(attempt, row.progress) for attempt in reversed(records.attempts)),
+            _amended(records),
             can_retry=state is StudyState.STOPPED,
             can_stop=state in (StudyState.COLLECTING, StudyState.RUNNING),
             can_abort=any(one.state is AttemptState.RUNNING for one in records.attempts),
             can_delete=state not in (StudyState.EXPIRED, StudyState.DELETED),
         )
+
+
+def _amended(records: StudyRecords) -> AmendedView | None:
+    amendments, manifest = records.study.amendments, records.study.manifest
+    if amendments is None:
+        return None
+    accepted, leader = len(amendments.steps), manifest.protocol.leader
+    said = [f"Amendment {manifest.amendment} is in force." if manifest.amendment else ""]
+    if manifest.amendment < accepted:
+        said.append(
+            f"Amendment {accepted} is accepted here, and not in force yet: it counts once {leader.title}, "
+            "whose operator has to accept it too, says so."
+        )
+    awaited = records.status.to_agree
+    if awaited:
+        have = "has" if len(awaited) == 1 else "have"
+        said.append(f"{listed(awaited)} {have} yet to agree to it: the study waits for that.")
+    elif manifest.amendment:
+        said.append("All owners have agreed to it.")
+    return AmendedView(
+        amendments,
+        " ".join(filter(None, said)),
+        tuple(amendments.changes(0)),
+        tuple(str(step.reason) for step in amendments.steps),
+    )
 
 
 def _owners(records: StudyRecords) -> tuple[OwnerRow, ...]:

@@ -19,6 +19,8 @@ from ppaurora.app.forms import file_of
 from ppaurora.app.jobs import TooLargeError
 from ppaurora.app.owner.kits import OwnerKits, discard
 from ppaurora.errors import InputError
+from ppaurora.study.amendments import MOST_BYTES as MOST_AMENDMENTS_BYTES
+from ppaurora.study.amendments import Amendments, are_amendments
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 from ppaurora.study.organisations import shared_nodes
@@ -154,6 +156,17 @@ class Additions:
 
 
 _NEITHER = f"is neither the manifest of a study nor a kit (NAME{PACKED}); choose the file that you were sent"
+
+
+def amendments_in(content: bytes, name: str) -> Amendments | None:
+    """Return the amendments that a file consists of; None if it is something else."""
+    if len(content) > MOST_AMENDMENTS_BYTES:
+        return None
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return None
+    return Amendments.parse(text, name) if are_amendments(text) else None
 
 
 async def receive_addition(request: web.Request) -> tuple[bytes, str]:

@@ -8,20 +8,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ppaurora.app.jobs import AppJob, BusyError, Jobs
+from ppaurora.app.owner.asking import StudyAsker
 from ppaurora.app.owner.draft import Draft
 from ppaurora.app.owner.own_values import OwnValues, OwnValuesFile
-from ppaurora.app.owner.poller import StatusPoller
+from ppaurora.app.owner.poller import Seen, StatusPoller
 from ppaurora.check import DataCheck
 from ppaurora.data import Columns
 from ppaurora.errors import InputError, NotReleasedError, PpauroraError
+from ppaurora.messages.owners import OVER, StudyState
+from ppaurora.owner.agreeing import Proposal
 from ppaurora.owner.outbox import OutgoingSubmission
 from ppaurora.owner.prepared import PreparedSubmission
 from ppaurora.owner.report import StudyReport
 from ppaurora.owner.study import Study
+from ppaurora.study.amendments import Amendments
 from ppaurora.study.kit import OwnerKit
 from ppaurora.study.manifest import Manifest
 
-_SECONDS_FOR_STATUS = 10.0
+# States of a study at a node in which nothing is amended any longer.
+_BEGUN = (StudyState.RUNNING, *OVER)
 
 
 @dataclass(frozen=True)
@@ -39,12 +44,82 @@ class OwnerController:
 
     def __init__(self, kit: OwnerKit, manifest: Manifest) -> None:
         self.study = Study(kit.folder, manifest.study, expect_hash=manifest.hash)
-        self.manifest = manifest
         self.own_values = OwnValuesFile(kit, manifest)
         self.jobs = Jobs()
-        self.poller = StatusPoller(Study(kit.folder, manifest.study, timeout=_SECONDS_FOR_STATUS).status)
+        self.poller = StatusPoller(StudyAsker(kit, lambda: self.manifest))
         self.draft: Draft | None = None
+        self._given: Proposal | None = None  # amendments from a file
+        self._agreed = ""  # the hash of the manifest that was agreed to here last
         self._lock = threading.Lock()
+
+    @property
+    def manifest(self) -> Manifest:
+        """The study's manifest, as the amendments that this owner has agreed to have left it."""
+        return self.study.manifest
+
+    def follow(self, manifest: Manifest) -> None:
+        """Go on with what the kit has, if amendments have come into it elsewhere, as by a command."""
+        is_later = manifest.amendment > self.manifest.amendment
+        if is_later and self.jobs.running is None and not self.study.is_collected:
+            self.study = Study(self.study.kit.folder, manifest.study)
+            self._put(None)
+
+    def give(self, amendments: Amendments) -> None:
+        """Propose amendments from a file, as where no node can be asked."""
+        self._given = self.study.proposal(amendments)
+        self._agreed = ""
+        if self._given is None:
+            raise InputError(
+                f"{self.manifest.study}: your kit has these amendments, and you have agreed to them; nothing "
+                "was changed"
+            )
+
+    def proposal(self, seen: Seen) -> Proposal | None:
+        """Return how the study was amended, if this owner may still agree: no later than it is computed."""
+        if self.study.is_collected or any(answer.state in _BEGUN for answer in seen.answers.values()):
+            return None
+        known = [one for one in (seen.proposal, self._given) if one is not None]
+        latest = max(known, key=lambda one: one.number, default=None)
+        if latest is None or latest.number < self.manifest.amendment:
+            return None
+        return None if latest.amendments.latest.hash == self._agreed else latest
+
+    def agree(self, shown: str) -> AppJob:
+        """Agree to the amendments that lead to the manifest of this hash, which a person was shown."""
+        proposal = self.proposal(self.poller.look())
+        if proposal is None or proposal.amendments.latest.hash != shown:
+            raise InputError(
+                "this amendment is no longer as it was shown: there is a later one, it was agreed to in "
+                "another tab, or the computation has begun; nothing was done now. Reload the page"
+            )
+        if proposal.is_dropped:
+            raise InputError(
+                f"with amendment {proposal.number}, {self.study.kit.name} takes part no longer; there is "
+                "nothing to agree to"
+            )
+
+        def work(job: AppJob) -> None:
+            job.tell("signing, and telling the servers" if proposal.needs_agreement else "")
+            self._put(None)  # it was looked at by the terms before
+            try:
+                self.study.agree(proposal)
+            except InputError:
+                raise
+            except PpauroraError:  # it is in the kit, and was not delivered
+                self._agreed = shown
+                raise
+            self._agreed = shown
+
+        return self.jobs.start(f"taking amendment {proposal.number} into the kit", work)
+
+    def tell_agreement(self) -> AppJob:
+        """Tell the nodes again what this owner has agreed to."""
+
+        def work(job: AppJob) -> None:
+            job.tell("telling the servers")
+            self.study.tell_agreement()
+
+        return self.jobs.start("sending your agreement", work)
 
     def take(self, path: Path, name: str) -> AppJob:
         """A file that has arrived takes the place of the one before; if its columns are clear, it is read."""

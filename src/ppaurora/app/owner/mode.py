@@ -63,6 +63,8 @@ class OwnerMode(Mode):
             web.post(f"{study}/submit", of("submit")),
             web.get(f"{study}/withdraw", of("ask_withdraw")),
             web.post(f"{study}/withdraw", of("withdraw")),
+            web.post(f"{study}/amendment/agree", of("agree_to_amendment")),
+            web.post(f"{study}/amendment/tell", of("tell_agreement")),
             web.post(f"{study}/collect", of("collect")),
             web.get(f"{study}/result", of("result")),
             web.post(f"{study}/result/forget-own", of("forget_own")),

@@ -30,6 +30,7 @@ class Standing:
     can_withdraw: bool = False
     can_collect: bool = False
     takes_data: bool = False  # so that its deadline matters
+    can_tell: bool = False  # the servers again that this owner has agreed to an amendment
 
     @property
     def is_own_turn(self) -> bool:

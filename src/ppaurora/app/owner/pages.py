@@ -9,7 +9,7 @@ from http import HTTPStatus
 from aiohttp import web
 
 from ppaurora.app.keys import PRIVATE_FOLDER
-from ppaurora.app.owner.additions import Additions, receive_addition
+from ppaurora.app.owner.additions import Additions, amendments_in, receive_addition
 from ppaurora.app.owner.column_form import columns_of
 from ppaurora.app.owner.controller import Agreement, OwnerController
 from ppaurora.app.owner.kits import KitStudy, OwnerKits
@@ -22,6 +22,8 @@ from ppaurora.app.rendering import page
 from ppaurora.app.told import Told
 from ppaurora.data.encodings import WINDOWS
 from ppaurora.errors import InputError
+from ppaurora.study.amendments import Amendments
+from ppaurora.study.pack import MOST_BYTES as MOST_KIT_BYTES
 
 _PATIENCE = 0.4  # seconds that a page waits for what nodes say
 
@@ -46,10 +48,13 @@ class OwnerPages:
         return self._controller_of(found)
 
     def _controller_of(self, study: KitStudy) -> OwnerController:
-        """Return the one that all tabs share, whichever thread asks first."""
-        hash_ = study.manifest.hash
+        """Return the one that all tabs share, whichever thread asks first, also once the study is amended."""
+        hash_ = study.manifest.study_hash
         found = self._controllers.get(hash_)
-        return found or self._controllers.setdefault(hash_, OwnerController(study.kit, study.manifest))
+        if found is None:
+            return self._controllers.setdefault(hash_, OwnerController(study.kit, study.manifest))
+        found.follow(study.manifest)
+        return found
 
     async def studies(self, request: web.Request) -> web.Response:
         rows = await self._rows(_PATIENCE)
@@ -74,9 +79,21 @@ class OwnerPages:
 
     async def take_addition(self, request: web.Request) -> web.StreamResponse:
         content, name = await receive_addition(request)
+        amendments = await asyncio.to_thread(amendments_in, content, name)
+        if amendments is not None:
+            return await self._give(amendments)
         folder = request.app[PRIVATE_FOLDER].path
         found = await asyncio.to_thread(self._additions.take, content, name, folder)
         return _go(f"/add/{found.number}")
+
+    async def _give(self, amendments: Amendments) -> web.StreamResponse:
+        """Show amendments that came as a file where those that nodes tell of are shown."""
+        name = amendments.first.study
+        found = await asyncio.to_thread(self._kits.find, name)
+        if found is None:
+            raise InputError(f"these are amendments to {name}, in which you do not take part here")
+        await asyncio.to_thread(self._controller_of(found).give, amendments)
+        return _go(f"/studies/{name}")
 
     async def addition(self, request: web.Request) -> web.Response:
         found = self._additions.find(request.match_info["number"])
@@ -122,6 +139,7 @@ class OwnerPages:
             owner=controller.study.kit.name,
             live=LiveView.of(controller, seen),
             told=await asyncio.to_thread(Told.of, controller.manifest),
+            most_bytes=MOST_KIT_BYTES,
             reload=True,
         )
 
@@ -203,6 +221,16 @@ class OwnerPages:
     async def withdraw(self, request: web.Request) -> web.StreamResponse:
         controller = self._controller(request)
         controller.withdraw()
+        return _go(f"/studies/{controller.manifest.study}")
+
+    async def agree_to_amendment(self, request: web.Request) -> web.StreamResponse:
+        controller, form = self._controller(request), await request.post()
+        controller.agree(str(form.get("manifest", "")))
+        return _go(f"/studies/{controller.manifest.study}")
+
+    async def tell_agreement(self, request: web.Request) -> web.StreamResponse:
+        controller = self._controller(request)
+        controller.tell_agreement()
         return _go(f"/studies/{controller.manifest.study}")
 
     async def collect(self, request: web.Request) -> web.StreamResponse:

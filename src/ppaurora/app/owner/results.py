@@ -16,6 +16,7 @@ from ppaurora.pages.report.facts import Facts
 from ppaurora.pages.report.figures import pooled_charts, section_charts
 from ppaurora.pages.report.numbers import Number
 from ppaurora.pages.report.sources import source_of
+from ppaurora.pages.report.texts import amendment_pairs
 from ppaurora.pages.report.writing import facts_of
 
 
@@ -33,6 +34,11 @@ class ResultView:
     def owners(self) -> list[tuple[str, str]]:
         """Who took part, with how many samples."""
         return [(one.name, one.detail) for one in self.facts.owners]
+
+    @property
+    def amendments(self) -> list[tuple[str, str]]:
+        """How the study was amended before anything was computed."""
+        return [(f"Amendment {number}", words) for number, words in amendment_pairs(self.facts)]
 
     @property
     def cards(self) -> list[tuple[str, Number]]:

@@ -11,6 +11,7 @@ from ppaurora.app.owner.overview import ASKING, YOU, Standing, deadline_of
 from ppaurora.app.owner.poller import Seen
 from ppaurora.io.text import printable
 from ppaurora.messages.owners import StudyState, StudyStatus
+from ppaurora.owner.agreeing import Proposal, amended_since
 from ppaurora.owner.study import NodeStatus
 from ppaurora.study.manifest import Manifest
 
@@ -60,6 +61,7 @@ class ParticipantRow:
 class LiveView:
     """The parts of a study's page that change while a person looks."""
 
+    study: str
     path: str
     standing: Standing
     work: WorkView | None
@@ -68,6 +70,8 @@ class LiveView:
     sent: str
     is_collected: bool
     deadline: str
+    amendment: Proposal | None
+    doubt: str
 
     @classmethod
     def of(cls, controller: OwnerController, seen: Seen) -> LiveView:
@@ -75,6 +79,7 @@ class LiveView:
         work = WorkView.of(controller.jobs.last)  # first: work that is over has left the study so
         stands = standing(controller, seen)
         return cls(
+            study=manifest.study,
             path=f"/studies/{manifest.study}",
             standing=stands,
             work=work,
@@ -83,6 +88,8 @@ class LiveView:
             sent=study.sent(seen.answers),
             is_collected=study.is_collected,
             deadline=deadline_of(manifest, stands),
+            amendment=None if controller.jobs.running is not None else controller.proposal(seen),
+            doubt=seen.doubt,
         )
 
 
@@ -126,6 +133,28 @@ def standing(controller: OwnerController, seen: Seen) -> Standing:
 
 def _before_it_runs(controller: OwnerController, seen: Seen) -> Standing:
     study, submission = controller.study, controller.study.submitted
+    has_sent = submission is not None and bool(submission.sent) and not study.is_withdrawn
+    amendment = controller.proposal(seen)
+    if amendment is not None and (amendment.is_dropped or amendment.needs_agreement):
+        return _amended(amendment, can_withdraw=has_sent)
+    if seen.refusal:
+        return Standing(
+            "The servers do not count you among the owners",
+            f"{_sentence(printable(seen.refusal))} If you were given a new kit, start the app with that.",
+            "bad",
+            turn="the coordinator",
+            step="say whether that is meant",
+        )
+    if seen.is_untold:
+        return Standing(
+            "Your agreement has not arrived",
+            "It is in your kit; the servers still wait for it.",
+            "warn",
+            turn=YOU,
+            step="send your agreement again",
+            can_withdraw=has_sent,
+            can_tell=True,
+        )
     heard = [answer for answer in seen.answers.values() if isinstance(answer, StudyStatus)]
     missing = sorted({name for answer in heard for name in answer.missing})
     if not controller.manifest.evaluation.takes_submissions(heard[0].time if heard else 0.0):
@@ -133,8 +162,10 @@ def _before_it_runs(controller: OwnerController, seen: Seen) -> Standing:
             "Too late to submit",
             _sentence(controller.manifest.evaluation.too_late),
             "warn",
-            turn="the coordinator",
-            step="extend the deadline, or make a new study",
+            turn="the coordinator" if amendment is None else YOU,
+            step="extend the deadline, or make a new study"
+            if amendment is None
+            else "take the amendment into your kit: the last day may be another",
             can_withdraw=True,
         )
     if submission is None or not (submission.sent or submission.withdrawal):
@@ -179,6 +210,27 @@ def _before_it_runs(controller: OwnerController, seen: Seen) -> Standing:
     return _after_own(heard, [name for name in missing if name != study.kit.name], leader)
 
 
+def _amended(amendment: Proposal, *, can_withdraw: bool) -> Standing:
+    """Return the standing of a study that is to go on by other terms than this owner agreed to."""
+    if amendment.is_dropped:
+        return Standing(
+            "Amended without you",
+            "The coordinator has amended the study: you take part no longer.",
+            "bad",
+            turn="the coordinator",
+            step="answer, if that is not meant",
+            can_withdraw=can_withdraw,
+        )
+    return Standing(
+        "Asks for your agreement",
+        "The coordinator has amended the study. It waits until every owner has agreed.",
+        "warn",
+        turn=YOU,
+        step="read what changes, and agree",
+        can_withdraw=can_withdraw,
+    )
+
+
 def _after_own(heard: Sequence[StudyStatus], others: Sequence[str], leader: NodeStatus | None) -> Standing:
     """Return the standing of a study that has this owner's data, and waits for something else."""
     text = (
@@ -203,7 +255,7 @@ def _after_own(heard: Sequence[StudyStatus], others: Sequence[str], leader: Node
 
 def _sentence(text: str) -> str:
     """Return a clause as a sentence."""
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
 
 
 def _node_rows(manifest: Manifest, answers: Mapping[str, NodeStatus]) -> Sequence[ParticipantRow]:
@@ -229,9 +281,13 @@ def _owner_rows(manifest: Manifest, own: str, answers: Mapping[str, NodeStatus])
     heard = [answer for answer in answers.values() if isinstance(answer, StudyStatus)]
     missing = {name for answer in heard for name in answer.missing}
     withdrawn = {name for answer in heard for name in answer.withdrawn}
+    submitted = {name for answer in heard for name in answer.submitted}
+    is_amended = amended_since(manifest, own, heard)
     rows = []
     for owner in manifest.owners:
         state, kind = ("submitted", "good") if heard else ("not known", "plain")
+        if is_amended and owner.name not in missing | submitted:
+            state, kind = "no longer", "plain"
         if owner.name in missing:
             state, kind = ("withdrawn", "warn") if owner.name in withdrawn else ("waiting", "plain")
         rows.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -38,6 +39,7 @@ from ppaurora.pages.report.tripod import ReportingItem, tripod_items
 from ppaurora.policy.rules import Kind, Policy
 from ppaurora.policy.sentences import privacy_of
 from ppaurora.protocols import find_protocol
+from ppaurora.study.amendments import Change, changes
 from ppaurora.study.organisations import organisation_warnings
 from ppaurora.study.receipt import Receipt, Verification
 from ppaurora.version import __version__
@@ -77,7 +79,43 @@ class ReceiptFacts:
     commitments: tuple[tuple[str, tuple[str, ...]], ...]
     proves: tuple[str, ...]
     does_not_prove: tuple[str, ...]
-    amendments: tuple[str, ...] = ()  # why the study was amended before anything was computed, one by one
+
+
+@dataclass(frozen=True)
+class AmendmentFacts:
+    """An amendment to a study before anything was computed: why, what it changed, and how owners agreed."""
+
+    number: int
+    reason: str
+    changes: tuple[Change, ...]
+    signed_by: tuple[str, ...]  # nobody, if all had agreed to such changes beforehand
+
+    @property
+    def agreed(self) -> str:
+        if not self.signed_by:
+            return "agreed to beforehand by all owners"
+        return f"agreed to by the signatures of {listed(self.signed_by)}"
+
+    @classmethod
+    def all_of(cls, receipt: Receipt) -> tuple[AmendmentFacts, ...]:
+        """Return what a receipt tells of amendments; nothing of a study without any."""
+        if receipt.amended is UNSET:
+            return ()
+        amendments = receipt.amended.amendments
+        agreed = {one.agreement.owner: one.agreement.amendment for one in receipt.amended.agreements}
+        found = []
+        for number, step in enumerate(amendments.steps, start=1):
+            owners = [name for name in amendments.latest.owner_names if agreed.get(name, 0) >= number]
+            is_asked = not amendments.is_agreed_beforehand(number)
+            found.append(
+                cls(
+                    number,
+                    str(step.reason),
+                    tuple(changes(amendments.manifests[number - 1], step.manifest)),
+                    tuple(owners) if is_asked else (),
+                )
+            )
+        return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -113,6 +151,7 @@ class Facts:
     own: OwnFacts | None
     ppaurora: str = __version__
     design: DesignFacts = field(default_factory=DesignFacts)
+    amendments: tuple[AmendmentFacts, ...] = ()
     table_caption: str = ""  # below the title of a table of a design, which names its models and outcomes
 
     @property
@@ -158,6 +197,7 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
     """Return what there is to say about a study's result, or about its receipt alone."""
     receipt, manifest = found.receipt, found.receipt.manifest
     statements = receipt.statements
+    amendments = AmendmentFacts.all_of(receipt)
     job = manifest.job(statements[0].statement.submissions)
     told = disclosure(job.terms, job.sizes)
     samples = dict(receipt.samples)
@@ -198,7 +238,7 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
             read=reading_of(manifest.protocol, grids_of(manifest.terms)),
             policy=receipt.policy,
             agreed="All participants had agreed on this beforehand, in a manifest with the SHA-256 "
-            f"{manifest.hash}; the servers signed a receipt of the release.{_amended(receipt)}",
+            f"{manifest.hash}; the servers signed a receipt of the release.{amended_sentence(amendments)}",
             released=state == "released",
             of_patients=bool(manifest.terms.patient),
             more=design_methods(design, manifest.terms),
@@ -227,20 +267,23 @@ def study_facts(found: Verification, result: StudyReport | None, own: OwnFacts |
         receipt=_receipt(found),
         own=own,
         design=design,
+        amendments=amendments,
         table_caption=caption_of(() if design.has_several else numbers, where, unnamed),
     )
 
 
-def _amended(receipt: Receipt) -> str:
-    """Return how often the study was amended, and why, as a sentence; nothing if it was not."""
-    if receipt.amended is UNSET:
+def amended_sentence(amendments: Sequence[AmendmentFacts]) -> str:
+    """Return the sentence of the methods that tells how a study was amended; empty if it was not."""
+    if not amendments:
         return ""
-    count = len(receipt.amended.amendments.steps)
-    often = {1: "once", 2: "twice"}.get(count, f"{count} times")
-    return (
-        f" The manifest had been amended {often} before anything was computed, with the agreement of all "
-        f"participants (reasons given: {receipt.amended.reasons})."
-    )
+    times = {1: "once", 2: "twice"}.get(len(amendments), f"{len(amendments)} times")
+    reasons = "; ".join(filter(None, (one.reason.strip().rstrip(".") for one in amendments)))
+    signed = [bool(one.signed_by) for one in amendments]
+    how = "with their signatures" if all(signed) else "beforehand"
+    if any(signed) and not all(signed):
+        how = "with their signatures, or beforehand"
+    why = f" ({reasons})" if reasons else ""
+    return f" Before anything was computed, the study was amended {times}{why}; all owners agreed, {how}."
 
 
 def _subjects(evaluated: EvaluationSpec | None, design: DesignFacts) -> tuple[str, str]:
@@ -372,5 +415,4 @@ def _receipt(found: Verification) -> ReceiptFacts:
         commitments=tuple((owner, tuple(digests)) for owner, digests in receipt.commitments.items()),
         proves=found.proves,
         does_not_prove=found.does_not_prove,
-        amendments=() if receipt.amended is UNSET else receipt.amended.given_reasons,
     )

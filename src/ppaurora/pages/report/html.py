@@ -9,9 +9,11 @@ from ppaurora.pages.report.figures import own_charts, pooled_charts, section_cha
 from ppaurora.pages.report.numbers import Number, capitalised
 from ppaurora.pages.report.sections import without_empty_columns
 from ppaurora.pages.report.texts import (
+    AMENDED,
     HEADINGS,
     OWN_TITLE,
     OWN_WORDS,
+    amendment_pairs,
     cells_of,
     own_rows,
     receipt_pairs,
@@ -43,6 +45,8 @@ def as_html(facts: Facts, samples: Samples | None = None) -> str:
         unfit=unfit_words(facts),
         verified=verified_sentence(facts),
         receipt_pairs=receipt_pairs(facts),
+        amended=AMENDED,
+        amendment_pairs=[(f"Amendment {number}", words) for number, words in amendment_pairs(facts)],
         charts=pooled_charts(facts),
         own_charts=[] if samples is None else own_charts(facts, samples),
         no_curve=NO_CURVE,

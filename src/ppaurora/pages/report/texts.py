@@ -110,6 +110,9 @@ def _receipt_markdown(facts: Facts) -> Iterator[str]:
         return
     yield "## Receipt\n"
     yield from _markdown_table(("", ""), receipt_pairs(facts))
+    if facts.amendments:
+        yield f"{AMENDED}\n"
+        yield from _markdown_table(("amendment", ""), amendment_pairs(facts))
     yield from _bullets("It proves:", facts.receipt.proves)
     yield from _bullets("It does not prove:", facts.receipt.does_not_prove)
 
@@ -260,13 +263,27 @@ def own_columns(facts: Facts) -> Callable[[Number], str] | None:
     return lambda number: own[number.key].text if number.key in own else "--"
 
 
+AMENDED = "Before anything was computed, the study was amended:"
+
+
+def amendment_pairs(facts: Facts) -> list[tuple[str, str]]:
+    """Return each amendment with its reason, what it changed, and how owners agreed."""
+    return [
+        (
+            str(one.number),
+            f"{one.reason.strip().rstrip('.') or 'no reason was given'}; {one.agreed}. Changes: "
+            f"{'; '.join(map(str, one.changes))}.",
+        )
+        for one in facts.amendments
+    ]
+
+
 def receipt_pairs(facts: Facts) -> list[tuple[str, str]]:
     receipt = facts.receipt
     if receipt is None:
         return []
     return [
         ("manifest, SHA-256", receipt.manifest_hash),
-        *((f"amendment {number}", why) for number, why in enumerate(receipt.amendments, start=1)),
         ("attempt", str(receipt.attempt)),
         ("released", receipt.released_at),
         ("signed by", listed(receipt.signed_by)),

@@ -54,8 +54,8 @@ def tripod_items(
             "18c",
             "Protocol",
             PARTLY,
-            "What is computed and what may be released were agreed before any data was sent, in the manifest "
-            f"with the SHA-256 {manifest.hash}. To add: where the study's protocol can be accessed.",
+            f"What is computed and what may be released were agreed before {_agreed(manifest)}. To add: "
+            "where the study's protocol can be accessed.",
         ),
         ReportingItem(
             "18e",
@@ -70,6 +70,15 @@ def tripod_items(
         _performance(numbers, design, suppressed),
         _heterogeneity(design, suppressed),
     )
+
+
+def _agreed(manifest: Manifest) -> str:
+    """Tell before what it was agreed on, and where; an amendment may come after data, but before a result."""
+    where = f"in the manifest with the SHA-256 {manifest.hash}"
+    if not manifest.amendment:
+        return f"any data was sent, {where}"
+    led = "an amendment" if manifest.amendment == 1 else f"{manifest.amendment} amendments"
+    return f"anything was computed, {where}, to which {led} led: see the methods sentences"
 
 
 def _heterogeneity(design: DesignFacts, suppressed: bool) -> ReportingItem:
