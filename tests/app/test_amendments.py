@@ -62,7 +62,7 @@ def test_what_changes_is_shown_and_agreed_to(study: Amended, person: Person) -> 
     nodes = study.nodes
     study.submit("north", "harbour")
     person.page("Your data is submitted")
-    amendments = study.amend(dropped("valley"), reason="valley has <closed>").amendments
+    amendments = study.amend(dropped("valley"), reason="valley has <closed>")
     study.accept_at(*NODES)
     page = person.page("amendment 1</h2>")
     assert "valley has <closed>" in page.text
@@ -150,7 +150,7 @@ def test_a_server_with_another_key_needs_its_shares_again(study: Amended, person
 
 def test_a_file_is_shown_where_no_node_tells(study: Amended, person: Person) -> None:
     """And what was changed in it is not: nothing but the coordinator's signature counts."""
-    amendments = study.amend((until(DAY), until(LATER)), reason="votes are late").amendments
+    amendments = study.amend((until(DAY), until(LATER)), reason="votes are late")
     text = study.file.read_text()
     assert str(LATER) in text
     forged = text.replace(str(LATER), str(LATER + datetime.timedelta(days=1)))
@@ -227,7 +227,7 @@ def test_amendments_of_a_study_of_others_are_refused(nodes: Trials, study: Amend
 
 def test_what_a_command_agrees_to_is_followed(study: Amended, person: Person) -> None:
     person.page("Waiting for your data")
-    amendments = study.amend((until(DAY), until(LATER))).amendments
+    amendments = study.amend((until(DAY), until(LATER)))
     study.accept_at(*NODES)
     study.owner("north").agree(_proposal(study, "north"))
     page = person.page(f"the end of {LATER}")
@@ -236,7 +236,7 @@ def test_what_a_command_agrees_to_is_followed(study: Amended, person: Person) ->
 
 @pytest.mark.parametrize("form", ["agree", "tell"])
 def test_the_forms_are_guarded(study: Amended, person: Person, form: str) -> None:
-    amendments = study.amend((until(DAY), until(LATER))).amendments
+    amendments = study.amend((until(DAY), until(LATER)))
     study.accept_at(*NODES)
     person.page("amendment 1</h2>")
     path, fields = f"{person.path}/amendment/{form}", {"manifest": amendments.latest.hash}
@@ -259,7 +259,7 @@ def test_an_operator_reads_and_accepts_amendments(study: Amended) -> None:
     nodes = study.nodes
     with served(nodes.kit("proxy-0")) as (sessions, _):
         browser = entered(sessions)
-        amendments = study.amend(dropped("valley"), reason="valley has closed").amendments
+        amendments = study.amend(dropped("valley"), reason="valley has closed")
         content = study.file.read_bytes()
         token = browser.csrf_token()
         forged = content.replace(b"valley has closed", b"valley has clozed")
@@ -301,7 +301,7 @@ def test_an_operator_reads_and_accepts_amendments(study: Amended) -> None:
 def test_what_comes_too_late_is_told_to_the_operator(study: Amended) -> None:
     study.submit(*DATA)
     study.owner("north").wait(timeout=120)
-    amendments = study.amend(dropped("valley")).amendments
+    amendments = study.amend(dropped("valley"))
     with served(study.nodes.kit("proxy-0")) as (sessions, _):
         browser = entered(sessions)
         token = browser.csrf_token()

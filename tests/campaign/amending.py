@@ -36,7 +36,8 @@ from ppaurora.study.amendments import Amendments, problem_with_agreement
 from tests.campaign.mending import Undecided
 from tests.campaign.tally import BreachError, Tally
 from tests.campaign.world import PROXIES, SECONDS_TO_END, Trial, World
-from tests.support.amended import DAY, Coordinator, dropped, until
+from tests.support import amended
+from tests.support.amended import DAY, dropped, until
 from tests.support.deployment import NODES, OWNERS
 from tests.support.repository import ROOT
 from tests.support.trials import becomes
@@ -117,7 +118,7 @@ def _faulty(world: World, victim: str, fault: str, tally: Tally) -> Iterator[Non
 class Amended(Trial):
     """A study with its coordinator, operators and owners, and what they were told."""
 
-    coordinator: Coordinator
+    coordinator: amended.Amended
     sorts: tuple[str, ...]
     chance: random.Random
     tally: Tally
@@ -137,7 +138,7 @@ class Amended(Trial):
     @classmethod
     def make(cls, world: World, chance: random.Random, tally: Tally) -> Amended:
         name = world.fresh_name("amended")
-        coordinator = Coordinator(world, name, _BEFOREHAND if chance.random() < 0.5 else "")
+        coordinator = amended.Amended(world, name, _BEFOREHAND if chance.random() < 0.5 else "")
         sorts = tuple(chance.sample(_SORTS, chance.choice((1, 1, 2))))
         tally.details.update(f"amendments: {sort}" for sort in sorts)
         kits, data = world.own_kits(name, OWNERS), world.fresh_data(OWNERS)
@@ -222,7 +223,7 @@ class Amended(Trial):
                 self.has_sent_early.wait(SECONDS_TO_END)
             made = self.coordinator.amend(*changes[sort], new_keys=(_LOSES_KEY,) if loses_key else ())
             with self.news:
-                self.amendments = made.amendments
+                self.amendments = made
                 if loses_key:
                     self.with_new_key = self._made, self.coordinator.kits / _LOSES_KEY
                 self.news.notify_all()

@@ -15,6 +15,7 @@ from ppaurora.node.store import Store
 from ppaurora.owner.study import Study
 from ppaurora.owner.verifying import verify_receipt
 from ppaurora.pages.report.facts import AmendmentFacts, study_facts
+from ppaurora.study.amending import amend
 from ppaurora.study.amendments import Amendments, amended, sign_amendment
 from ppaurora.study.kit import amendments_path
 from ppaurora.study.provision import authority_key
@@ -104,7 +105,7 @@ def test_what_all_agreed_to_beforehand_asks_nobody_again(nodes: Trials, run: Run
 
 def test_an_amendment_beyond_what_was_agreed_asks_everybody(nodes: Trials, run: RunCommand) -> None:
     study = Amended(nodes, "beyond", "[agreed_changes]\ndeadline_days = 30\n")
-    amendments = study.amend((until(DAY), until(DAY + datetime.timedelta(days=31)))).amendments
+    amendments = study.amend((until(DAY), until(DAY + datetime.timedelta(days=31))))
     assert amendments.to_agree(1, {}) == list(OWNERS)
     assert amendments.to_agree(1, {"north": 1, "valley": 1}) == ["harbour"]
 
@@ -219,7 +220,7 @@ def test_one_that_the_leader_has_not_accepted_counts_nowhere(nodes: Trials, run:
 def test_an_owner_with_another_key_goes_on_where_it_was(nodes: Trials, run: RunCommand) -> None:
     study = Amended(nodes, "another-key")
     study.submit("north", "valley")
-    made = study.amend(reason="the key was lost", new_keys=("valley",))
+    made = amend(study.plan, study.kits, reason="the key was lost", new_keys=["valley"])
     assert "warning: valley: another key" in study.accept(run, *NODES)
     assert study.is_in_force(1)
     code, said = run("accept", nodes.kit("valley"), study.file, "--yes")
@@ -282,7 +283,7 @@ def test_an_agreement_counts_only_with_the_owners_own_signature(nodes: Trials, r
 def test_a_node_with_another_key_takes_the_place_of_a_lost_one(nodes: Trials, run: RunCommand) -> None:
     """Its kit holds the amended manifest, which is no study of its own: that would bar the amendments."""
     study = Amended(nodes, "lost-node")
-    made = study.amend(reason="the disk was lost", new_keys=("proxy-1",))
+    made = amend(study.plan, study.kits, reason="the disk was lost", new_keys=["proxy-1"])
     into = nodes.folder / "proxy-1-again"
     code, said = run("unpack", made.kits[0], "--into", into)
     assert code == 0, said

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ppaurora.owner.study import Study
 from ppaurora.setup.acceptance import accept_amendments
-from ppaurora.study.amending import Amending, amend
+from ppaurora.study.amending import amend
 from ppaurora.study.amendments import Amendments
 from ppaurora.study.kit import NodeKit, amendments_path
 from tests.support.deployment import NODES, OWNERS, samples
@@ -19,8 +19,8 @@ DAY = datetime.date(2199, 6, 30)
 DATA = {owner: samples(60, place) for place, owner in enumerate(OWNERS)}
 
 
-class Coordinator:
-    """Who has made a study of three owners, with a last day, and what it takes to amend it."""
+class Amended:
+    """A study of three owners, and its coordinator."""
 
     def __init__(self, nodes: Trials, name: str, more: str = "") -> None:
         self.nodes, self.name = nodes, name
@@ -41,18 +41,13 @@ class Coordinator:
 
     def amend(
         self, *changes: tuple[str, str], reason: str = "so it goes", new_keys: tuple[str, ...] = ()
-    ) -> Amending:
-        """Change the plan, and amend the study by that."""
+    ) -> Amendments:
         text = self.plan.read_text()
         for before, after in changes:
             assert before in text
             text = text.replace(before, after)
         self.plan.write_text(text)
-        return amend(self.plan, self.kits, reason=reason, new_keys=new_keys)
-
-
-class Amended(Coordinator):
-    """A study of three owners, and all who take part in it."""
+        return amend(self.plan, self.kits, reason=reason, new_keys=new_keys).amendments
 
     def accept(self, run: RunCommand, *participants: str) -> str:
         said = ""
