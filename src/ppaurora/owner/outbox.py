@@ -283,8 +283,8 @@ class Outbox:
         manifest = self._manifest
         if not manifest.evaluation.takes_submissions(time.time()):
             raise InputError(
-                f"the study '{manifest.study}': {manifest.evaluation.too_late}; nothing was sent. If this "
-                "machine's clock is wrong, set it"
+                f"the study '{manifest.study}': {manifest.evaluation.too_late}; nothing was sent. Ask the "
+                "coordinator to move the last day by an amendment or, if this machine's clock is wrong, set it"
             )
 
     def _begin(

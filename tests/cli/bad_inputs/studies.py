@@ -223,7 +223,8 @@ ROWS = [
         (study("late", more=LATE), kit("north", "late"), data, in_a_century),
         SUBMIT,
         "ppaurora: the study 'late': submissions were taken until the end of 2099-12-31 (UTC); "
-        "nothing was sent. If this machine's clock is wrong, set it",
+        "nothing was sent. Ask the coordinator to move the last day by an amendment or, "
+        "if this machine's clock is wrong, set it",
     ),
     Row(
         "too few samples",
