@@ -125,7 +125,7 @@ class StudyAmendments:
         """Return why no attempt can begin here on this manifest, or nothing."""
         if manifest != counted(study):
             return f"another manifest counts there: {_hash(study.manifest.hash)}"
-        return still_to_agree(self._store.to_agree(study), study.manifest.amendment)
+        return still_to_agree(self._store.to_agree(study), study.manifest)
 
 
 def counted(study: StudyRecord) -> str | UnsetType:

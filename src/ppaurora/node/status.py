@@ -12,6 +12,7 @@ from ppaurora.messages.owners import GOING_ON, UNDER_WAY, StudyState, StudyStatu
 from ppaurora.node.health import not_ready
 from ppaurora.node.store import Store, StudyRecord
 from ppaurora.study.kit import NodeKit
+from ppaurora.study.manifest import Manifest
 from ppaurora.version import __version__
 
 
@@ -56,12 +57,13 @@ def lost_shares(owners: Sequence[str], where: str = "here") -> str:
     return f"shares of {', '.join(owners)} were lost {where}; they have to submit again"
 
 
-def still_to_agree(owners: list[str], amendment: int) -> str:
+def still_to_agree(owners: list[str], manifest: Manifest) -> str:
     """Return for whose agreement a study waits, and what they do; nothing if for nobody's."""
     if not owners:
         return ""
     have = "has" if len(owners) == 1 else "have"
-    return f"{listed(owners)} {have} yet to agree to amendment {amendment}: ppaurora accept KIT"
+    how = f"ppaurora accept KIT --study {manifest.study}"
+    return f"{listed(owners)} {have} yet to agree to amendment {manifest.amendment}: {how}"
 
 
 def broken_rule(store: Store, study: StudyRecord) -> str:
@@ -88,7 +90,7 @@ def _note(
         return silence
     if study.note or study.state is not StudyState.COLLECTING:
         return study.note
-    awaited = still_to_agree(store.to_agree(study), manifest.amendment)
+    awaited = still_to_agree(store.to_agree(study), manifest)
     if awaited:
         return awaited
     broken = broken_rule(store, study)

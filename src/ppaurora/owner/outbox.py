@@ -284,7 +284,8 @@ class Outbox:
         if not manifest.evaluation.takes_submissions(time.time()):
             raise InputError(
                 f"the study '{manifest.study}': {manifest.evaluation.too_late}; nothing was sent. Ask the "
-                "coordinator to move the last day by an amendment or, if this machine's clock is wrong, set it"
+                "coordinator to move the last day by an amendment or, if this machine's clock is wrong, "
+                "set it"
             )
 
     def _begin(
