@@ -46,9 +46,14 @@ def test_an_owner_who_is_gone_is_dropped_and_the_others_agree(nodes: Trials, run
     assert study.is_in_force(1)
     code, said = run("status", nodes.kit("north"), "--study", "gone")
     assert code == 0
-    assert "ppaurora accept" in said
+    assert f"'ppaurora accept {nodes.kit('north')} --study gone' shows how" in " ".join(said.split())
     study.submit("harbour")  # all have submitted, and not all have agreed
-    assert becomes(lambda: "yet to agree to amendment 1" in study.owner("north").status()["proxy 0"].note)
+    assert becomes(
+        lambda: (
+            "yet to agree to amendment 1, with 'ppaurora accept KIT --study gone'"
+            in study.owner("north").status()["proxy 0"].note
+        )
+    )
     code, said = run("accept", nodes.kit("north"), "--study", "gone", "--yes")
     assert code == 0, said
     assert "owner valley" in said

@@ -81,7 +81,11 @@ def test_data_that_is_taken_back_can_go_to_a_new_study(
     said = f"part of study {old}: two results on nearly the same data can be subtracted"
     code, text = run("submit", north, data, "--study", new, "--yes")
     flat = " ".join(text.split())
-    assert (code, said in flat, "'ppaurora withdraw' takes them back from it" in flat) == (6, True, True)
+    assert (code, said in flat, f"'ppaurora withdraw KIT --study {old}' takes them back from it" in flat) == (
+        6,
+        True,
+        True,
+    )
     if way == "withdraw":
         assert run("withdraw", north, "--study", old, "--yes")[0] == 0
     elif way == "replace":

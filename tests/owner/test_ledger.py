@@ -127,7 +127,7 @@ def test_other_studies_with_nearly_the_same_data_are_named(kit: OwnerKit, manife
     assert said.text == (
         "about 100 % of these samples were part of study study-0: two results on nearly the same data can be "
         "subtracted to learn about the samples that differ. As long as that study has computed nothing, "
-        "'ppaurora withdraw' takes them back from it"
+        "'ppaurora withdraw KIT --study study-0' takes them back from it"
     )
     ledger.record(ledger.sketch(samples(made_up(400, 7))), second)
     nearly = Ledger(kit).sketch(samples(pairs[:392] + extra[:8]))

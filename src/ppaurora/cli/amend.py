@@ -52,10 +52,11 @@ def amend_command(plan: Path, kits: Path, reason: str, new_keys: tuple[str, ...]
     click.echo(f"amendment {number}: {made.file}, hash {made.amendments.latest.hash}")
     click.echo(f"send it to all operators: each runs 'ppaurora accept KIT {made.file.name}'")
     asked = made.amendments.asked(number - 1)
+    agreeing = f"'ppaurora accept KIT --study {made.amendments.latest.study}'"
     if asked:
-        click.echo(f"and to {', '.join(asked)}, who have to agree: each runs 'ppaurora accept KIT'")
+        click.echo(f"and to {', '.join(asked)}, who have to agree: each runs {agreeing}")
     else:
-        click.echo("owners have agreed to this beforehand; 'ppaurora accept KIT' shows it to them")
+        click.echo(f"owners have agreed to this beforehand; {agreeing} shows it to them")
     for packed in made.kits:
         click.echo(f"to hand over to one person, who unpacks it: {packed}; it is secret")
 

@@ -220,8 +220,8 @@ def _print_status(own: Study, answers: Mapping[str, NodeStatus]) -> None:
     click.echo(f"sent from this kit, of {own.kit.name}: {own.sent(answers)}")
     if amended_since(own.manifest, own.kit.name, answers.values()):
         click.echo(
-            f"the coordinator has amended the study: 'ppaurora accept {own.kit.folder}' shows how, and asks "
-            "for your agreement"
+            f"the coordinator has amended the study: 'ppaurora accept {own.kit.folder} --study "
+            f"{own.manifest.study}' shows how, and asks for your agreement"
         )
     until = own.manifest.evaluation.submissions_until
     if until is not None:

@@ -119,7 +119,8 @@ def _read(about: Description) -> Iterator[tuple[str, str]]:
     used = about.used or {"score": about.score_column, "label": about.label_column}
     yield "used", ", ".join(f"{role} '{printable(column)}'" for role, column in used.items())
     yield "rows", f"{about.rows:,}"
-    missing = f"in {about.incomplete:,} rows, the first at row {about.first_incomplete}"
+    rows = "row" if about.incomplete == 1 else "rows"
+    missing = f"in {about.incomplete:,} {rows}, the first at row {about.first_incomplete}"
     yield "missing values", missing if about.incomplete else "none"
     if about.id_column is None:
         yield "duplicates", "not checked; --id names a column that identifies samples"

@@ -59,7 +59,8 @@ class RefusalCode(StrEnum):
         403,
         "your key is not that of an owner of this study",
         Outlook.OPEN,
-        "take the kit that was made for this study, and compare the manifest's hash with the others'",
+        "take the kit that was made for this study, and compare the manifest's hash with the others'; if an "
+        "amendment has dropped you, or given you another key, ask the coordinator",
     )
     NOT_RELEASED = "not-released", 404, "there is no result yet"
     EXPIRED = (

@@ -136,7 +136,7 @@ class StudyAmendments:
                 leader = study.manifest.protocol.leader.title
                 return f"amendment {number} counts there; {_to_accept(study, f'the operator of {leader}')}"
             return f"another manifest counts there: {_hash(study.manifest.hash)}"
-        return still_to_agree(self._store.to_agree(study), study.manifest.amendment)
+        return still_to_agree(self._store.to_agree(study), study.manifest)
 
 
 def counted(study: StudyRecord) -> str | UnsetType:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from ppaurora.errors import InputError, PeerError
-from ppaurora.io.text import printable
+from ppaurora.io.text import listed, printable
 from ppaurora.messages.nodes import (
     Amend,
     Answer,
@@ -179,7 +179,8 @@ class Follower:
         here = {one.owner: one for one in self._store.latest_revisions(study)}
         missing = [one.owner for one in agreed if one.owner not in here]
         if missing:
-            return Verdict.NOT_YET, f"{', '.join(missing)} has not submitted there"
+            have = "has" if len(missing) == 1 else "have"
+            return Verdict.NOT_YET, f"{listed(missing)} {have} not submitted there"
         same = [one for one in agreed if here[one.owner].revision == one.revision]
         other = [one.owner for one in same if here[one.owner].submitted != one]
         if other:

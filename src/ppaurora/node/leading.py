@@ -261,7 +261,7 @@ class Leader:
         missing = self._missing(study)
         if missing:
             raise NotReadyError(lost_shares(sorted(missing)))
-        awaited = still_to_agree(self._store.to_agree(study), study.manifest.amendment)
+        awaited = still_to_agree(self._store.to_agree(study), study.manifest)
         if awaited:
             raise NotReadyError(awaited)
         agreed = self._agreed(study)

@@ -12,6 +12,7 @@ from ppaurora.messages.owners import GOING_ON, UNDER_WAY, StudyState, StudyStatu
 from ppaurora.node.health import not_ready
 from ppaurora.node.store import Store, StudyRecord
 from ppaurora.study.kit import NodeKit
+from ppaurora.study.manifest import Manifest
 from ppaurora.version import __version__
 
 
@@ -56,13 +57,13 @@ def lost_shares(owners: Sequence[str], where: str = "here") -> str:
     return f"shares of {', '.join(owners)} were lost {where}; they have to submit again"
 
 
-def still_to_agree(owners: list[str], amendment: int) -> str:
+def still_to_agree(owners: list[str], manifest: Manifest) -> str:
     """Return for whose agreement a study waits, and what they do; nothing if for nobody's."""
     if not owners:
         return ""
     have = "has" if len(owners) == 1 else "have"
-    how = "with 'ppaurora accept KIT' or in the app"
-    return f"{listed(owners)} {have} yet to agree to amendment {amendment}, {how}"
+    how = f"with 'ppaurora accept KIT --study {manifest.study}' or in the app"
+    return f"{listed(owners)} {have} yet to agree to amendment {manifest.amendment}, {how}"
 
 
 def broken_rule(store: Store, study: StudyRecord) -> str:
@@ -92,7 +93,7 @@ def _note(
     accepted = study.manifests[-1].amendment
     if accepted > manifest.amendment:
         return f"amendment {accepted} was accepted here, and waits for {manifest.protocol.leader.title}"
-    awaited = still_to_agree(store.to_agree(study), manifest.amendment)
+    awaited = still_to_agree(store.to_agree(study), manifest)
     if awaited:
         return awaited
     broken = broken_rule(store, study)

@@ -375,6 +375,7 @@ def _concern(overlap: float, earlier: LedgerEntry, sketch: Sketch, policy: Polic
     why = ". Scores have so few decimals that other samples would look the same" if unsure else ""
     said += (
         f"two results on nearly the same data can be subtracted to learn about the samples that differ{why}. "
-        "As long as that study has computed nothing, 'ppaurora withdraw' takes them back from it"
+        f"As long as that study has computed nothing, 'ppaurora withdraw KIT --study {earlier.name}' takes "
+        "them back from it"
     )
     return Concern("overlap", said, is_warning=not unsure)

@@ -283,14 +283,15 @@ class Outbox:
         """Raise if the study takes submissions no longer."""
         manifest = self._manifest
         if not manifest.evaluation.takes_submissions(time.time()):
-            moved = (
-                "; if the coordinator has moved the last day, 'ppaurora accept KIT' takes that into your kit"
+            extended = (
+                "Ask the coordinator to move the last day by an amendment; if that is done, 'ppaurora accept "
+                "KIT' takes it into your kit. "
                 if manifest.coordinator is not UNSET
                 else ""
             )
             raise InputError(
-                f"the study '{manifest.study}': {manifest.evaluation.too_late}; nothing was sent. If this "
-                f"machine's clock is wrong, set it{moved}"
+                f"the study '{manifest.study}': {manifest.evaluation.too_late}; nothing was sent. {extended}"
+                "If this machine's clock is wrong, set it"
             )
 
     def _begin(

@@ -8,6 +8,7 @@ from enum import Enum
 
 _REPLACING = "with 'ppaurora submit --replace'"
 _AMENDING = "the coordinator can amend the study"
+_NEW_STUDY = "the owners need a new study"
 
 
 class Cure(Enum):
@@ -33,6 +34,8 @@ class BrokenRule:
         The owner whose number of samples breaks it, if it is one owner's.
     demanded_by
         The owner whose floors ask for it, if the study's policy does not.
+    is_amendable
+        Whether an amendment can loosen it: not what comes with the kind of a policy.
     """
 
     subject: str
@@ -40,6 +43,7 @@ class BrokenRule:
     cure: Cure = Cure.NONE
     place: int | None = None
     demanded_by: int | None = None
+    is_amendable: bool = True
 
     def __str__(self) -> str:
         return f"{self.subject} {self.predicate}".lstrip()
@@ -51,8 +55,9 @@ class BrokenRule:
             ways.append(f"submit {'more' if self.cure is Cure.LARGER else 'fewer'} samples")
         if self.demanded_by is not None:
             ways.append("lower your floors ([floors] in owner.toml)")
-        ways.append("ask the coordinator to amend the study")
-        return f"{self}; {', or '.join(ways)}"
+        if self._helps_to_amend:
+            ways.append("ask the coordinator to amend the study")
+        return f"{self}; {', or '.join(ways or [_NEW_STUDY])}"
 
     def note(self, owners: Sequence[str], *, too_late: str = "") -> str:
         """Say it with owners' names, and who can do what; `too_late` says why nothing can be replaced."""
@@ -60,8 +65,13 @@ class BrokenRule:
         if self.demanded_by is not None:
             problem += f", as the floors of {owners[self.demanded_by]} demand"
         if too_late:
-            return f"{problem}; {too_late}, so {_AMENDING}, or the owners need a new study"
-        return f"{problem}; {'; or '.join([*self._replacements(owners), _AMENDING])}"
+            return f"{problem}; {too_late}, so {_AMENDING}, or {_NEW_STUDY}"
+        ways = [*self._replacements(owners), *([_AMENDING] if self._helps_to_amend else [])]
+        return f"{problem}; {'; or '.join(ways or [_NEW_STUDY])}"
+
+    @property
+    def _helps_to_amend(self) -> bool:
+        return self.is_amendable and self.demanded_by is None
 
     def _replacements(self, owners: Sequence[str]) -> list[str]:
         ways = []

@@ -274,11 +274,10 @@ class Policy(StrictModel):
         for place, size in enumerate(sizes):
             if size < self.minimum_samples_per_owner:
                 few = f"has fewer than {self.minimum_samples_per_owner:,} samples"
-                return BrokenRule("an owner", few, Cure.LARGER, place)
+                return self._broken("minimum_samples_per_owner", "an owner", few, Cure.LARGER, place)
         if owners < self.minimum_owners:
-            return BrokenRule(
-                "the policy", f"asks for at least {self.minimum_owners} owners, there are {owners}"
-            )
+            few = f"asks for at least {self.minimum_owners} owners, there are {owners}"
+            return self._broken("minimum_owners", "the policy", few)
         if possible < self.minimum_samples:
             if awaited:
                 few = (
@@ -286,21 +285,29 @@ class Policy(StrictModel):
                 )
             else:
                 few = f"are fewer than {self.minimum_samples:,} samples in all: {possible:,}"
-            return BrokenRule("there", few, Cure.LARGER)
+            return self._broken("minimum_samples", "there", few, Cure.LARGER)
         fraction, largest = Decimal(str(self.largest_owner_fraction)), max(sizes, default=0)
         if largest > fraction * possible:
             too_large = f"has more than {self.largest_owner_fraction} of all samples"
-            return BrokenRule(
+            return self._broken(
+                "largest_owner_fraction",
                 "one owner",
                 too_large if awaited else f"{too_large}: {largest:,} of {possible:,}",
                 Cure.BALANCED,
                 sizes.index(largest),
             )
         if fraction * owners < 1:
-            return BrokenRule(
-                "one", f"of {owners} owners always has more than {self.largest_owner_fraction} of all samples"
-            )
+            always = f"of {owners} owners always has more than {self.largest_owner_fraction} of all samples"
+            return self._broken("largest_owner_fraction", "one", always)
         return None
+
+    def _broken(
+        self, rule: str, subject: str, predicate: str, cure: Cure = Cure.NONE, place: int | None = None
+    ) -> BrokenRule:
+        """Return a rule that is broken: one that is stricter than the kind's own can be amended."""
+        is_stricter = getattr(self, rule) != getattr(Policy(kind=self.kind), rule)
+        is_amendable = is_stricter and not self.is_private
+        return BrokenRule(subject, predicate, cure, place, is_amendable=is_amendable)
 
     def asked_of_others(self, samples: int, others: int) -> str:
         """Say how many samples others need together beside one with so many; empty if any number will do."""

@@ -223,8 +223,8 @@ ROWS = [
         (study("late", more=LATE), kit("north", "late"), data, in_a_century),
         SUBMIT,
         "ppaurora: the study 'late': submissions were taken until the end of 2099-12-31 (UTC); "
-        "nothing was sent. If this machine's clock is wrong, set it; if the coordinator has moved the last "
-        "day, 'ppaurora accept KIT' takes that into your kit",
+        "nothing was sent. Ask the coordinator to move the last day by an amendment; if that is done, "
+        "'ppaurora accept KIT' takes it into your kit. If this machine's clock is wrong, set it",
     ),
     Row(
         "too few samples",
