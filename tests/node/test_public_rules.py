@@ -22,8 +22,7 @@ PROXIES = ("proxy 0", "proxy 1")
 GRID = '[protocol]\nname = "grid"\nlow = -8.0\nhigh = 8.0\ndecimals = 1\n'
 LARGEST = (
     "north has more than 0.5 of all samples: 220 of 300; north can replace its submission by a smaller one, "
-    "or the others theirs by larger ones, with 'ppaurora submit --replace'; or the coordinator can amend the "
-    "study"
+    "or the others theirs by larger ones, with 'ppaurora submit --replace'"
 )
 FEW = (
     "there are fewer than 300 samples in all: 299; owners can replace their submissions by larger ones with "
@@ -106,7 +105,7 @@ def test_floors_of_one_owner_that_all_together_break_are_named(nodes: Trials, tm
         "north has more than 0.37 of all samples: 500 of 1,330, as the floors of harbour demand; north can "
         "replace its submission by a smaller one, or the others theirs by larger ones, with 'ppaurora submit "
         "--replace'; or harbour can lower its floors ([floors] in owner.toml) and submit again with "
-        "'ppaurora submit --replace'; or the coordinator can amend the study"
+        "'ppaurora submit --replace'"
     )
     check_waits(nodes, manifest, studies["north"], note)
     settings = kits["harbour"] / "owner.toml"
@@ -143,7 +142,7 @@ def test_floors_that_nobody_can_meet_are_refused_before_anything_is_sent(
         code, said = run(*command, "--study", manifest.study)
         flat = " ".join(said.split())
         assert (code, says in flat) == (2, True), said
-        assert "lower your floors ([floors] in owner.toml), or ask the coordinator to amend the study" in flat
+        assert "; lower your floors ([floors] in owner.toml)" in flat
     assert not (kit / "outbox" / manifest.study).exists()
     upload = nodes.upload(manifest)
     for server in (PROXY_0, PROXY_1):

@@ -13,6 +13,7 @@ from ppaurora.policy.rules import Policy
 
 OWNERS = ("north", "harbour", "valley")
 AMEND = "the coordinator can amend the study"
+ASK = "ask the coordinator to amend the study"
 
 
 @pytest.mark.parametrize(
@@ -41,9 +42,27 @@ AMEND = "the coordinator can amend the study"
 def test_a_note_names_owners_and_what_they_can_do(rule: BrokenRule, note: str) -> None:
     told = rule.note(OWNERS)
     assert note in told
-    assert told.endswith(AMEND)
+    assert told.endswith(AMEND) == (rule.is_amendable and rule.demanded_by is None)
     assert ("--replace" in told) == (rule.cure is not Cure.NONE)
     assert ("valley can lower its floors ([floors] in owner.toml)" in told) == (rule.demanded_by == 2)
+
+
+def test_an_amendment_is_named_only_where_it_could_loosen_the_rule() -> None:
+    """What comes with the kind of a policy cannot be looser, nor can any rule of a private study."""
+    too_few = (99, 100, 100)
+    rules = {
+        "its own rule": (Policy(minimum_samples=300), too_few, True),
+        "the kind's": (Policy(), (40, 19, 40), False),
+        "stricter than the kind's": (Policy(minimum_samples_per_owner=99), (98, 100, 100), True),
+        "private": (Policy.private(minimum_samples=300), too_few, False),
+        "exact": (Policy.exact(minimum_samples=300), too_few, True),
+    }
+    for policy, sizes, can in rules.values():
+        rule = policy.broken_rule(sizes)
+        assert rule is not None
+        assert rule.is_amendable is can
+    without_a_way = BrokenRule("the policy", "asks for more", is_amendable=False)
+    assert without_a_way.note(OWNERS) == "the policy asks for more; the owners need a new study"
 
 
 def test_when_nothing_can_be_replaced_any_more_nobody_is_told_to() -> None:
@@ -62,21 +81,25 @@ def test_when_nothing_can_be_replaced_any_more_nobody_is_told_to() -> None:
     [
         (
             Policy().broken_rule((19,), awaited=2),
-            "an owner has fewer than 20 samples; submit more samples, or ask",
+            "an owner has fewer than 20 samples; submit more samples",
+        ),
+        (
+            Policy(minimum_samples_per_owner=30).broken_rule((19,), awaited=2),
+            f"an owner has fewer than 30 samples; submit more samples, or {ASK}",
         ),
         (
             BrokenRule("an owner", "has more", Cure.SMALLER, 0),
-            "an owner has more; submit fewer samples, or ask",
+            f"an owner has more; submit fewer samples, or {ASK}",
         ),
         (
             BrokenRule("the policy", "asks", demanded_by=0),
-            "the policy asks; lower your floors ([floors] in owner.toml), or ask",
+            "the policy asks; lower your floors ([floors] in owner.toml)",
         ),
-        (BrokenRule("", "at most 20 owners are possible"), "at most 20 owners are possible; ask"),
+        (BrokenRule("", "at most 20 owners are possible"), f"at most 20 owners are possible; {ASK}"),
     ],
 )
 def test_an_owner_is_told_what_it_can_do_itself(rule: BrokenRule, advice: str) -> None:
-    assert rule.advice() == f"{advice} the coordinator to amend the study"
+    assert rule.advice() == advice
 
 
 def test_what_others_need_is_said() -> None:

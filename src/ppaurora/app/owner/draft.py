@@ -17,6 +17,7 @@ from ppaurora.data import Columns, CountedDataset, Dataset, Description, read_co
 from ppaurora.data.answers import yes_and_no
 from ppaurora.data.candidates import Candidate
 from ppaurora.data.encodings import ENCODING_HINT, REPLACEMENT
+from ppaurora.data.labels import are_bits
 from ppaurora.data.reading import read_candidates, read_sheets
 from ppaurora.data.text import PERCENT_HINT
 from ppaurora.errors import DataError, InputError, text_of
@@ -127,7 +128,8 @@ class Draft:
     @property
     def needs_positive(self) -> bool:
         """Whether all that is missing is which of two labels is the positive one."""
-        return bool(self.looked.problem) and len(self.labels) == 2 and self.columns.pos_label is None
+        is_open = self.columns.pos_label is None and not are_bits(self.labels)
+        return bool(self.looked.problem) and len(self.labels) == 2 and is_open
 
     @property
     def answers(self) -> tuple[str, str] | None:
