@@ -84,6 +84,22 @@ def test_an_owner_who_is_gone_is_dropped_and_the_others_agree(nodes: Trials, run
             assert store.latest_revision(study.manifest.hash, "valley") is None
 
 
+def test_the_command_says_who_does_what_next(nodes: Trials, run: RunCommand) -> None:
+    study = Amended(nodes, "next-steps")
+    text = study.plan.read_text().replace(*dropped("valley"))
+    study.plan.write_text(text)
+    code, said = run("amend", study.plan, study.kits, "--reason", "valley has closed")
+    assert code == 0, said
+    assert "reason: valley has closed\nowner valley\n  - key " in said
+    assert f"amendment 1: {study.file}, hash " in said
+    assert "all operators: each runs 'ppaurora accept KIT next-steps.amendments.json'\n" in said
+    assert "and to north, harbour, who have to agree: each runs 'ppaurora accept KIT --study next-" in said
+    assert "tell valley that it takes part no longer; what it submitted is deleted\n" in said
+    code, said = run("amend", study.plan, study.kits)
+    assert code == 2
+    assert "nothing differs from what was agreed on" in said
+
+
 def test_what_all_agreed_to_beforehand_asks_nobody_again(nodes: Trials, run: RunCommand) -> None:
     more = "[agreed_changes]\nminimum_owners = 2\ndeadline_days = 30\n"
     study = Amended(nodes, "beforehand", more)

@@ -142,7 +142,7 @@ def test_floors_that_nobody_can_meet_are_refused_before_anything_is_sent(
         code, said = run(*command, "--study", manifest.study)
         flat = " ".join(said.split())
         assert (code, says in flat) == (2, True), said
-        assert "; lower your floors ([floors] in owner.toml)" in flat
+        assert "lower your floors ([floors] in owner.toml)" in flat
     assert not (kit / "outbox" / manifest.study).exists()
     upload = nodes.upload(manifest)
     for server in (PROXY_0, PROXY_1):

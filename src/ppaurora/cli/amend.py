@@ -57,6 +57,9 @@ def amend_command(plan: Path, kits: Path, reason: str, new_keys: tuple[str, ...]
         click.echo(f"and to {', '.join(asked)}, who have to agree: each runs {agreeing}")
     else:
         click.echo(f"owners have agreed to this beforehand; {agreeing} shows it to them")
+    names = [manifest.owner_names for manifest in made.amendments.manifests[-2:]]
+    for dropped in sorted(set(names[0]) - set(names[1])):
+        click.echo(f"tell {dropped} that it takes part no longer; what it submitted is deleted")
     for packed in made.kits:
         click.echo(f"to hand over to one person, who unpacks it: {packed}; it is secret")
 
@@ -97,7 +100,8 @@ def _accept_at_node(
     what = "accepted" if new else "was accepted before"
     click.echo(f"{what}: amendment {found.number}, {latest.study} {latest.hash}")
     click.echo(
-        "it counts once all operators have accepted it and owners have agreed: 'ppaurora studies' tells"
+        "it counts once all operators have accepted it and owners have agreed: 'ppaurora studies' shows for "
+        "whom it waits"
     )
     if note := note_of_stopped(own, latest.study):
         click.echo(f"the study has stopped here: {printable(note)}")
