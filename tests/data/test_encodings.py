@@ -43,6 +43,15 @@ def test_a_column_that_two_code_pages_name_differently_is_asked_about(tmp_path: 
         read_data(path, "é")
 
 
+def test_a_guessed_column_that_is_not_there_may_be_one_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="there is no such column") as caught:
+        read_data(in_page(tmp_path, GERMAN))
+    assert "where names are not readable, save it as CSV in UTF-8, or name its code page" in caught.value.hint
+    with pytest.raises(DataError) as caught:
+        read_data(in_page(tmp_path, GERMAN.replace("ö", "oe").replace("ü", "ue")), encoding="cp1252")
+    assert "code page" not in caught.value.hint
+
+
 def test_labels_in_a_code_page_need_its_name(tmp_path: Path) -> None:
     path = in_page(tmp_path, "score,label\n0.25,não\n0.75,sim\n")
     with pytest.raises(DataError, match="row 2, column 'label': the text is not UTF-8") as caught:

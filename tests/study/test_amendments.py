@@ -251,7 +251,8 @@ def test_a_file_that_was_changed_is_refused(change: Amend, kits: Path) -> None:
     made = change(last_day("2199-06-20"))
     text = made.file.read_text()
     for spoilt, problem in [
-        (text[:-2], "is not JSON"),
+        (text[:-2], "is not JSON; take the file STUDY.amendments.json"),
+        (text.replace('"first": {', '"first": { "colour": 1,'), "no such setting.*; take the file STUDY"),
         (text.replace("2199-06-20", "2199-06-21"), "changed after it was signed|does not fit"),
         (json.dumps(json.loads(text)) + "\n", "canonical"),
         (canonical_json({**json.loads(text), "steps": []}, indent=2).decode() + "\n", "there is not a first"),

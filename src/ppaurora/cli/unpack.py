@@ -9,7 +9,7 @@ import click
 
 from ppaurora.cli.examples import example
 from ppaurora.cli.options import expect_hash_option
-from ppaurora.cli.paths import FILE, FOLDER
+from ppaurora.cli.paths import ANY_FILE, FILE, FOLDER
 from ppaurora.errors import InputError
 from ppaurora.io.files import others_can_read, read_text
 from ppaurora.io.system import command_line, quoted
@@ -25,7 +25,7 @@ else:
 
 
 @click.command("unpack", epilog=example("ppaurora unpack hospital-a.kit --into kit --delete"))
-@click.argument("file", type=FILE)
+@click.argument("file", type=ANY_FILE)
 @click.option("--into", type=FOLDER, help="New folder for the kit; by default named after FILE.")
 @click.option("--key", type=FILE, help="The key of your own certificate; it is moved into the kit.")
 @click.option("--passphrase-file", type=FILE, help="File with the pass phrase, instead of asking for it.")
@@ -40,6 +40,8 @@ def unpack_command(
     expect_hash: str | None,
 ) -> None:
     """Unpack the kit in FILE, which 'provision --pack' wrote, into a folder that only you can read."""
+    if not file.exists():
+        raise InputError(f"{file}: there is no such file")
     if into is None:
         if not file.name.endswith(PACKED):
             raise InputError(

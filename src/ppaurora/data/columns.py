@@ -260,6 +260,8 @@ class Columns(StrictModel):
         if row is not None and not name.isascii() and any(REPLACEMENT in other for other in header):
             return f"{NO_SUCH_COLUMN}, and some names are not UTF-8", f"{there_is}; {ENCODING_HINT}"
         near = _nearest(name, free)
+        if near is None and row is not None and any(REPLACEMENT in other for other in header):
+            there_is = f"{there_is}; where names are not readable, {ENCODING_HINT}"
         written = _written(role, "COLUMN" if near is None else near, self.named, is_file)
         hint = f"write {written}" if near is None else f"did you mean {written}?"
         page = f"{there_is}; choose the column for it under 'Columns'"

@@ -88,7 +88,10 @@ class Amendments(StrictModel):
             content = json.loads(text)
         except (ValueError, RecursionError):
             raise InputError(f"{source}: is not JSON; {_TAKE_ANOTHER}") from None
-        amendments = checked(cls, content, source)
+        try:
+            amendments = checked(cls, content, source)
+        except InputError as error:
+            raise InputError(f"{error}; {_TAKE_ANOTHER}") from None
         if amendments.text() != text:
             raise InputError(f"{source}: was changed (it is not in canonical form); {_TAKE_ANOTHER}")
         return amendments

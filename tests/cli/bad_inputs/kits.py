@@ -73,6 +73,16 @@ ROWS = [
         "ppaurora: north.kit: is a packed kit; unpack it first: ppaurora unpack north.kit; then name the "
         "folder north",
     ),
+    *(
+        Row(
+            f"a packed kit, for {command}",
+            (file("north.kit", "x"),),
+            f"{command} north.kit",
+            "ppaurora: north.kit: is a packed kit; unpack it first: ppaurora unpack north.kit; then name the "
+            "folder north",
+        )
+        for command in ("disclosure", "verify")
+    ),
     Row(
         "a folder that is not called kit",
         (NORTH, data),
