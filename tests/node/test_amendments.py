@@ -199,7 +199,7 @@ def test_a_share_that_a_cut_off_acceptance_has_left_is_deleted(
     nodes: Trials, run: RunCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At the leader it is the operator's command that deletes, and the node runs on when that is cut off."""
-    study = Amended(nodes, "cut-off")
+    study = Amended(nodes, "killed-in-between")
     before = nodes.shares()
     study.submit("valley")
     study.amend(dropped("valley"))
