@@ -109,7 +109,7 @@ class Agreements:
         return Proposal(
             amendments,
             tuple(amendments.changes(since)),
-            tuple(str(step.reason) for step in amendments.steps[since:]),
+            tuple(amendments.reasons(since)),
             tuple(name for name in amendments.new_keys(since) if name != self.kit.name),
             self.kit.name not in amendments.latest.owner_names,
             is_awaited,

@@ -100,13 +100,18 @@ class Study:
         self.kit.expect(self.manifest, expect_hash)
         self.kit.check_own(self.manifest)
         self.kit.check_key()
-        self._clients = clients_of(self.kit, self.manifest, timeout)
-        self._outbox = Outbox(self.kit, self.manifest)
-        self._inbox = Inbox(self.kit, self.manifest)
         self._ledger = Ledger(self.kit)
-        self._delivery = Delivery(self.kit, self.manifest, self._outbox, self._ledger, self._clients)
-        self._agreements = Agreements(self.kit, self.manifest)
         self._timeout = timeout
+        self._work_with(self.manifest)
+
+    def _work_with(self, manifest: Manifest) -> None:
+        """Take part in the study as this manifest has it."""
+        self.manifest = manifest
+        self._clients = clients_of(self.kit, manifest, self._timeout)
+        self._outbox = Outbox(self.kit, manifest)
+        self._inbox = Inbox(self.kit, manifest)
+        self._delivery = Delivery(self.kit, manifest, self._outbox, self._ledger, self._clients)
+        self._agreements = Agreements(self.kit, manifest)
 
     def __repr__(self) -> str:
         return f"<Study {self.manifest.study} of {self.kit.name}>"
@@ -419,12 +424,7 @@ class Study:
         If interrupted, `tell_agreement` tells them; what was submitted stands.
         """
         self._agreements.agree(proposal)
-        self.manifest = proposal.amendments.latest
-        self._agreements = Agreements(self.kit, self.manifest)
-        self._clients = clients_of(self.kit, self.manifest, self._timeout)
-        self._outbox = Outbox(self.kit, self.manifest)
-        self._inbox = Inbox(self.kit, self.manifest)
-        self._delivery = Delivery(self.kit, self.manifest, self._outbox, self._ledger, self._clients)
+        self._work_with(proposal.amendments.latest)
         self.tell_agreement()
 
     def tell_agreement(self) -> bool:

@@ -70,7 +70,7 @@ def review_amendments(kit: NodeKit, amendments: Amendments) -> AmendmentsReview:
         amendments,
         record is None,
         tuple(amendments.changes(since)),
-        tuple(str(step.reason) for step in amendments.steps[since:]),
+        tuple(amendments.reasons(since)),
         tuple(amendments.asked(since)),
         tuple(name for name in amendments.new_keys(since) if name != kit.title),
     )

@@ -130,6 +130,10 @@ class Amendments(StrictModel):
         """Return what the amendments after this number change, line by line, for people."""
         return changes(self.manifests[since], self.latest)
 
+    def reasons(self, since: int) -> list[str]:
+        """Return what the coordinator says of each amendment after this number."""
+        return [str(step.reason) for step in self.steps[since:]]
+
     def new_keys(self, since: int) -> list[str]:
         """Return whose keys are others after the amendments after this number."""
         before, after = self.manifests[since], self.latest
